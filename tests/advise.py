@@ -173,6 +173,27 @@ def test_no_loss():
        'apart from what today is')
 
 
+def test_unwritten():
+    """Nothing is read of what was never written, and nobody has to write it anew."""
+    import h5py
+    for name, layout in (('never.h5', {}), ('neverc.h5', {'chunks': (16, 64, 64, 3)})):
+        with h5py.File(name, 'w') as f:
+            f.create_dataset('images', (600, 64, 64, 3), 'u1', **layout)
+            f.create_dataset('labels', (600,), 'i8')
+        text = run('h5advise', '-q', name + ':/images', '-w', '0', '--with', 'labels').stdout
+        result = advise(name + ':/images', '-w', '0', '--with', 'labels')['result']
+        ok({r['change'] for r in result['rows']} <= {'none', 'settings', 'order'} and 'Nothing of it was ever' in text,
+           f'{name}: only settings and orders are looked for')
+        now = result['now']
+        ok(now['loads_per_sample'] == now['read_bytes_per_sample'] == 0 and 'missing-chunks' in
+           [w['id'] for w in result['warnings']], f'{name}: nothing comes from the file, which is told')
+        asked = advise(name + ':/images', '-w', '0', '--no-measure', '-c', '8x64x64x3')['result']['rows']
+        ok('rewrite' in {r['change'] for r in asked}, f'{name}: chunks that are asked about are in the table')
+    bench = json.loads(run('h5readbench', '-q', '--json', 'never.h5:/images', '-e', '3').stdout)
+    ok(not [c for c in bench['measured']['advice'] if 'h5rechunk' in json.dumps(c)],
+       'h5readbench proposes none either')
+
+
 def test_epochs():
     args = ['--shape', '50000x32x32x3', '-c', '64x32x32x3', '--rdcc-nbytes', '160M',
             '--rdcc-nslots', '7919', '--what-if', '-p', 'shuffle', '--ram', '4G', '--cpus', '2']
@@ -437,7 +458,7 @@ def test_trace():
 
 for test in (test_recipe, test_search, test_versions, test_uncompared, test_crop_cause,
              test_slots, test_user_shapes, test_orders,
-             test_no_loss, test_epochs, test_chart, test_target, test_limits, test_code, test_rewrite, test_trace):
+             test_no_loss, test_unwritten, test_epochs, test_chart, test_target, test_limits, test_code, test_rewrite, test_trace):
     try:
         test()
     except Exception as problem:  # one broken test does not hide the others

@@ -256,7 +256,7 @@ RULES = {
     'H5A502': (killed(False), killed(True), False),
     'H5A504': (text, cut(0), False),
     'H5A506': (overwritten('overlap'), overwritten(''), False),
-    'H5A508': (partly(31), partly(32), False),
+    'H5A508': (partly(31), partly(32), False),  # data without chunks: test_unwritten()
     'H5A509': (in_order([i ^ 1 for i in range(16)] + list(range(16, 32))),
                in_order([i ^ 1 for i in range(14)] + list(range(14, 32))), False),
     'H5A510': (deleted(3 << 20), deleted(1 << 19), False),
@@ -500,6 +500,21 @@ THRESHOLDS = [
     ('605', 'samples', lambda f: 1000, at_least, in_runs, '--deep'),
     ('605', 'rate', lambda f: (f['value'] - 1) / (10 * (1 - 0.9 ** 64) - 1), at_most, in_runs, '--deep'),
 ]
+
+
+def test_unwritten():
+    """Without chunks all was written, or nothing."""
+    for name, n, value in (('never', 0, 0), ('never', 0, 7), ('written', 32, 0)):
+        with h5py.File('bad.h5', 'w') as file:
+            images = file.create_dataset('images', (32, 64, 64), 'u1', fillvalue=value)
+            file.create_dataset('nothing', (0, 64), 'u1')
+            if n:
+                images[:n] = noise[:n]
+        found = [(f['dataset'], f['text']) for f in findings('bad.h5', '--rule', '508')]
+        reads = 'the fill value' if value else 'zeros'
+        equal(found, [] if n else [('images', f'nothing was ever written: all of it reads as {reads}')],
+              f'{name} without chunks, {value}')
+        equal(codes('bad.h5', '--rule', '508', '--threshold', '508.chunks=2'), [], 'it counts as one chunk')
 
 
 def test_thresholds():
@@ -1676,6 +1691,7 @@ test_asked()
 test_collisions()
 test_left_out()
 test_unlisted()
+test_unwritten()
 test_thresholds()
 test_sources()
 test_prefix()

@@ -323,6 +323,16 @@ test_contiguous(void)
     config.pattern = params.reading.pattern;
     struct pack_advise_outcome o = evaluate();
     is_number((long long)o.first.wanted_bytes, 300 * 7 * 3, "boxes want what is in all their runs");
+    const uint64_t n_reads = o.first.file_reads;
+    params.data.is_unwritten = true;
+    o = evaluate();
+    ok(n_reads > 0 && o.first.file_reads == n_reads,
+       "of what was never written another layout is read");
+    params.now = &config;
+    o = evaluate();
+    ok(o.first.file_reads == 0 && o.first.file_read_bytes == 0 && o.bytes_per_sample == 0 &&
+           o.first.wanted_bytes == 300 * 7 * 3 && o.first_cost.page_ns == 0 && o.rate > 0,
+       "and of today's nothing");
     setup();
 }
 

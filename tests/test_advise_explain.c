@@ -40,7 +40,8 @@ test_causes(void)
        "61 are not");
     o.config.reopen = true;
     ok(strstr(cause_of(o, 600, 1000, 1.26), "opened by name at each read, which empties its "
-                                            "cache each time: 0.6 chunks of 16.0 KiB"),
+                                            "cache each time: each sample of 4.0 KiB "
+                                            "loads 0.6 chunks of 16.0 KiB"),
        "opening it anew comes before all");
     o = at(100);
     o.config.cache.size_bytes = 16383;
@@ -163,7 +164,7 @@ test_why(void)
     (void)pack_advise_settle(&params, &result, &err);
     ok(strstr(result.why[2], "its 3.9 MiB fit in memory") &&
            strstr(result.why[1], "No chunk cache is needed") &&
-           strstr(result.why[1], "the 256.0 MiB that caches"),
+           strstr(result.why[1], "the memory for caches (256.0 MiB) stays"),
        "what fits in memory, and what goes past the cache, is told");
     params.now = &today;
     params.reading.pattern.workers = 0;

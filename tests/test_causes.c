@@ -71,6 +71,8 @@ test_layout(void)
     f.grid.rank = 0;
     f.loads_per_sample = 2;
     ok(is_cause(&f, "contiguous", "2 pieces and 1.00 bytes"), "contiguous data has pieces");
+    f.loads_per_sample = 0.9999;
+    ok(is_cause(&f, "contiguous", "1 piece and 1.00 bytes"), "or one");
 }
 
 static void
@@ -124,8 +126,7 @@ test_cache(void)
     ok(is_cause(&f, "no-room", ""), "nor has a cache without slots");
     f.reopens = true;
     ok(is_cause(&f, "reopening", "opened by name at each read, which empties its cache each "
-                                 "time: 0.25 chunks of 16.0 KiB are loaded for each sample of "
-                                 "4.0 KiB"),
+                                 "time: each sample of 4.0 KiB loads 0.25 chunks of 16.0 KiB."),
        "opening it anew comes before all that");
 }
 

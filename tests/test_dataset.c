@@ -358,8 +358,8 @@ test_elements(void)
         const char *want_two = cases[i].behind ? cases[i].behind : want;
         bool right = alone == !cases[i].alone && behind == (!cases[i].alone && !cases[i].behind) &&
                      strncmp(err.text, want, strlen(want)) == 0 &&
-                     (alone || strstr(err.text, "; only numbers and other values of fixed "
-                                                "size can be read")) &&
+                     (alone || strstr(err.text, "; only numbers, bits, texts of fixed size and "
+                                                "opaque values can be read")) &&
                      strncmp(two.text, want_two, strlen(want_two)) == 0;
         ok(right, "elements of case %d: '%s', '%s'", (int)i, err.text, two.text);
     }
@@ -581,7 +581,7 @@ test_changes(void)
     is_text(text, want, "with both sizes");
     bool moved = rename(name, "moved.h5") == 0;
     ok(moved && pack_readset_is_changed(set, text, sizeof text), "so is that it is gone");
-    is_text(text, "'data.h5' is there no more: No such file or directory", "with the reason");
+    is_text(text, "'data.h5' is gone: No such file or directory", "with the reason");
     ok(make(name, "a data train/images") && pack_readset_is_changed(set, text, sizeof text),
        "and another file");
     is_text(text, "'data.h5' was replaced by another file", "under its name");

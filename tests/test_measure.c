@@ -952,6 +952,7 @@ measure_paged(struct paged paged)
                                .has_now = paged.on_file > 0,
                                .now_first = paged.cold > 0 ? paged.cold : 5,
                                .cold_samples = paged.cold > 0 ? N : 0,
+                               .cold_batch = now_paged.pattern.batch,
                                .now_later = 7,
                                .is_held = paged.held != COLD };
     size_t n_rows = paged.cached ? 2 : 1;

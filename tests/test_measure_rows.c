@@ -163,9 +163,9 @@ test_model(void)
     config.chunk.extent[0] = 1;
     p.reading.pattern.batch = 1;
     config.pattern = p.reading.pattern;
-    done = pack_measure_take_now(&p, &r, &two, &err) == PACK_OK;
+    done = pack_measure_take_now(&p, &config, &r, &two, &err) == PACK_OK;
     r.n_epochs = 300;
-    done = done && pack_measure_take_now(&p, &r, &many, &err) == PACK_OK;
+    done = done && pack_measure_take_now(&p, &config, &r, &many, &err) == PACK_OK;
     ok(done && two.modelled_later < 0.9 * many.modelled_later,
        "a cache that two workers fill is not full in the second epoch: %g, later %g samples/s",
        two.modelled_later, many.modelled_later);
@@ -197,7 +197,7 @@ test_take_now(void)
     struct measure_expected whole, part;
     struct pack_error err = { 0 };
     p.machine.is_warm = true;
-    bool good = pack_measure_take_now(&p, &r, &warm, &err) == PACK_OK &&
+    bool good = pack_measure_take_now(&p, &today, &r, &warm, &err) == PACK_OK &&
                 pack_measure_model(&p, &today, 0, &whole, &err) == PACK_OK;
     ok(good && warm.has_now && warm.now_first == 30 && warm.now_later == 50 &&
            warm.cold_samples == 0 && warm.modelled_first == whole.first &&
@@ -205,16 +205,16 @@ test_take_now(void)
        "of a warm file the median counts %s", err.text);
     ok(warm.now_warm == 50, "and later epochs are what the page cache gives");
     r.has_later = false;
-    ok(pack_measure_take_now(&p, &r, &one, &err) == PACK_OK && one.now_warm == 0 &&
+    ok(pack_measure_take_now(&p, &today, &r, &one, &err) == PACK_OK && one.now_warm == 0 &&
            !one.later_unseen,
        "which a first one is not");
     one.has_now = false;
     p.machine.is_warm = false;
-    ok(pack_measure_take_now(&p, &r, &one, &err) == PACK_OK && one.later_unseen,
+    ok(pack_measure_take_now(&p, &today, &r, &one, &err) == PACK_OK && one.later_unseen,
        "and which of a cold file is not one");
     r.has_later = true;
     p.machine.is_warm = false;
-    good = pack_measure_take_now(&p, &r, &cold, &err) == PACK_OK &&
+    good = pack_measure_take_now(&p, &today, &r, &cold, &err) == PACK_OK &&
            pack_measure_model(&p, &today, 20, &part, &err) == PACK_OK &&
            pack_measure_model(&p, &today, 0, &whole, &err) == PACK_OK;
     ok(good && cold.now_first == 10 && cold.cold_samples == 20 && part.first != whole.first &&
@@ -224,11 +224,93 @@ test_take_now(void)
     r.first[0] = r.first_rate = 60;
     r.later_rate = 70;
     r.opening_samples = 30;
-    good = pack_measure_take_now(&p, &r, &cold, &err) == PACK_OK &&
-           pack_measure_take_now(&p, &r, &cold, &err) == PACK_OK;
+    good = pack_measure_take_now(&p, &today, &r, &cold, &err) == PACK_OK &&
+           pack_measure_take_now(&p, &today, &r, &cold, &err) == PACK_OK;
     ok(good && cold.now_first == 10 && cold.cold_samples == 20 && cold.now_later == 70 &&
            cold.modelled_first == part.first,
        "which is not cold when it is read again %s", err.text);
+    struct pack_advise_params two = p;
+    struct pack_advise_config smaller = today;
+    two.reading.pattern.workers = smaller.pattern.workers = 2;
+    two.reading.pattern.batch = N;
+    smaller.pattern.batch = N / 4;
+    good = pack_measure_take_now(&two, &smaller, &r, &cold, &err) == PACK_OK &&
+           pack_measure_model(&two, &smaller, 0, &whole, &err) == PACK_OK;
+    ok(good && near(cold.modelled_later, whole.later),
+       "what was read in smaller batches is modelled so %s", err.text);
+    r.has_later = false;
+    good = pack_measure_take_now(&p, &today, &r, &cold, &err) == PACK_OK &&
+           pack_measure_model(&p, &today, r.first_samples, &part, &err) == PACK_OK;
+    p.machine.is_warm = true;
+    good = good && pack_measure_model(&p, &today, r.first_samples, &whole, &err) == PACK_OK;
+    ok(good && near(cold.modelled_later, whole.first) && part.first < 0.9 * whole.first &&
+           !cold.later_unseen,
+       "and in turns with copies the file is read out of the page cache: %g, not %g %s",
+       whole.first, part.first, err.text);
+}
+
+/* Three batches of two workers, of which one has two: what the file gave is what its row says,
+ * whether later epochs were seen or not. Of a cold one whose first epoch is as modelled, storage
+ * is as modelled as well. */
+static void
+test_uneven(void)
+{
+    static struct measure_rows rows;
+    static const char *const how_read[] = { "all of it", "a part", "all, cold" };
+    struct pack_error err = { 0 };
+    struct pack_readset *set = NULL;
+    const struct pack_measure_params how = { .file = source, .dataset = "probe" };
+    bool done = pack_readset_open(&how.file, 1, "probe", &set, &err) == PACK_OK;
+    for (int i = 0; done && i < 3; i++) {
+        struct pack_advise_config config = today;
+        struct pack_advise_params p = params;
+        struct pack_advise_outcome o;
+        struct measure_expected e;
+        struct pack_measured m = { .now_ratio = 1 };
+        p.reading.pattern.workers = config.pattern.workers = 2;
+        p.reading.pattern.batch = config.pattern.batch = N / 3;
+        config.cache.n_slots = config.cache.size_bytes = 0; /* all epochs are alike */
+        p.now = &config;
+        p.machine.is_warm = i < 2;
+        p.machine.ram_bytes = i < 2 ? 1 << 30 : 0;
+        struct pack_trial_result r = { .first = { 5000, 5000 },
+                                       .first_rate = 5000,
+                                       .later_rate = 5000,
+                                       .has_later = i != 1,
+                                       .n_epochs = 2,
+                                       .opening_samples = N,
+                                       .first_samples = i == 1 ? 100 : N };
+        done = pack_advise_evaluate(&p, &config, 0, &o, &err) == PACK_OK &&
+               pack_measure_model(&p, &config, 0, &e, &err) == PACK_OK;
+        if (i == 2)
+            r.first[0] = e.first;
+        done = done && pack_measure_take_now(&p, &config, &r, &m, &err) == PACK_OK;
+        o.is_now = true;
+        rows = (struct measure_rows){ .how = &how,
+                                      .params = &p,
+                                      .measured = &m,
+                                      .layouts[0].set = set,
+                                      .candidates[0] = { .row = &o, .config = config },
+                                      .results[0] = r,
+                                      .n_candidates = 1 };
+        if (i == 2) { /* what its copy gives is as modelled, too */
+            struct pack_advise_params copy = p;
+            copy.machine.is_warm = true;
+            copy.machine.ram_bytes = UINT64_MAX / 2;
+            copy.now = NULL;
+            done = done && pack_measure_model(&copy, &config, 0, &e, &err) == PACK_OK;
+            rows.results[0].first_rate = e.first;
+            rows.results[0].later_rate = e.later;
+        }
+        done = done && pack_measure_correct(&rows, 0, &m, &err) == PACK_OK;
+        if (i == 2)
+            ok(done && fabs(rows.storage - 1) < 0.02, "%s: storage takes %g of what is modelled %s",
+               how_read[i], rows.storage, err.text);
+        else
+            ok(done && fabs(o.later_rate / (i ? 5000 * 0.75 : 5000) - 1) < 1e-6,
+               "%s: later epochs are at %g samples/s %s", how_read[i], o.later_rate, err.text);
+    }
+    pack_readset_close(set);
 }
 
 /* Rows of so many samples to a chunk, as modelled; the first is today's. */
@@ -858,6 +940,7 @@ main(void)
     test_preloaded();
     test_model();
     test_take_now();
+    test_uneven();
     test_rows();
     test_reason();
     test_weights();

@@ -516,6 +516,9 @@ test_refusals(void)
     ok(symlink("/etc/passwd", part) == 0, "a link lies where the part would be");
     expect(name, PACK_ERR_EXISTS, "it is not followed");
     unlink(part);
+    ok(symlink("/proc/self/exe", name) == 0, "a name of what is open, as /dev/stdout is");
+    expect(name, PACK_ERR_ARGUMENT, "it is not replaced");
+    unlink(name);
     ok(mkfifo(part, 0600) == 0, "a fifo lies there");
     expect(name, PACK_ERR_ARGUMENT, "it is not written to");
     unlink(part);

@@ -130,7 +130,7 @@ struct pack_advise_companion {
     double stored_rate, decode_ns;
     bool filtered;
     const uint64_t *stored_bytes; /* as below */
-    bool skip_missing;
+    bool skip_missing, is_unwritten;
 };
 
 /* What is read. */
@@ -144,6 +144,7 @@ struct pack_advise_data {
      * alike. */
     const uint64_t *stored_bytes;
     bool skip_missing;
+    bool is_unwritten; /* `now` holds nothing, so that it is not written anew either */
     /* Chunks are searched for in a version 1 B-tree, as in files that HDF5 1.8 reads, and
      * so are those of a file written anew by h5rechunk. */
     bool has_old_index;
@@ -184,7 +185,7 @@ struct pack_advise_cache {
 /* How the data could be stored. */
 struct pack_advise_storing {
     bool keep_file; /* `now` only under other settings and orders: nothing is rewritten */
-    const struct pack_shape *chunks; /* shapes to consider in any case */
+    const struct pack_shape *chunks; /* shapes to consider unless keep_file */
     size_t n_chunks;                 /* up to PACK_ADVISE_CHUNKS_MAX */
     pack_advise_measure_fn measure;  /* NULL: codecs are not considered */
     void *measure_context;

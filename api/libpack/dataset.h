@@ -236,6 +236,10 @@ const char *pack_index_name(enum pack_index index);
  * fill value defined. */
 bool pack_facts_skip_missing(const struct pack_facts *facts);
 
+/* Nothing of it was ever written: no chunk is stored, or contiguous data has no place in the
+ * file. All of it reads as the fill value, and nothing is read from the file. */
+bool pack_facts_is_unwritten(const struct pack_facts *facts);
+
 enum { PACK_TYPE_TEXT_MAX = 32 };
 /* "uint8", "int64", ">float64" (big-endian), "variable-length string", "compound of 24
  * bytes" into text[PACK_TYPE_TEXT_MAX]. Returns text. */

@@ -428,7 +428,8 @@ pack_advise_candidates(const struct pack_advise_params *params,
                                              .stored_rate = 1,
                                              .pattern = params->reading.pattern,
                                              .reopen = params->reading.reopen };
-    bool keep_file = params->storing.keep_file && params->now;
+    bool keep_file = params->now && (params->storing.keep_file ||
+                                     (params->data.is_unwritten && params->storing.n_chunks == 0));
     enum pack_status status = PACK_OK;
     contiguous.is_virtual = keep_file && params->now->is_virtual;
     pack_cache_params_defaults(&contiguous.cache, params->cache.version);

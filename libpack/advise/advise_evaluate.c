@@ -303,6 +303,7 @@ add_companion(const struct pack_advise_params *params,
     p.now = &c;
     p.data.stored_bytes = with->stored_bytes;
     p.data.skip_missing = with->skip_missing;
+    p.data.is_unwritten = with->is_unwritten;
     p.data.elem_size = with->elem_size;
     p.reading.pattern.box = c.pattern.box;
     c.chunk = with->chunk;

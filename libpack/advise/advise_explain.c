@@ -67,21 +67,27 @@ why_layout(const struct pack_advise_params *params, const struct pack_advise_out
 {
     char shape[PACK_SHAPE_TEXT_MAX], size[PACK_BYTES_TEXT_MAX];
     struct pack_grid grid;
+    if (params->data.is_unwritten && o->change != PACK_ADVISE_REWRITE) {
+        snprintf(text, PACK_ADVISE_TEXT_MAX,
+                 "Nothing of it was ever written: what is read is the fill value, of which "
+                 "nothing comes from the file, and no other layout is looked for; ask again "
+                 "once it holds data.");
+        return;
+    }
     if (o->config.chunk.rank == 0) {
         snprintf(text, PACK_ADVISE_TEXT_MAX,
-                 "Without chunks a sample is read in %s pieces, %.2f bytes from the file "
+                 "Without chunks a sample is read in %s, %.2f bytes from the file "
                  "for each byte wanted, and nothing needs to be decoded or cached.",
-                 pack_figure(o->loads_per_sample).text, o->amplification);
+                 pack_figured(o->loads_per_sample, "piece", "pieces").text, o->amplification);
         return;
     }
     (void)pack_advise_grid(params, &o->config.chunk, &grid, NULL);
     snprintf(text, PACK_ADVISE_TEXT_MAX,
-             "With chunks of %.100s (%s) a sample touches %s chunk%s and loads %s from "
+             "With chunks of %.100s (%s) a sample touches %s and loads %s from "
              "the file: %.2f bytes for each byte wanted.",
              pack_shape_format(&o->config.chunk, shape),
              pack_bytes_format(grid.chunk_bytes, size),
-             pack_figure(requests_per_sample(o)).text,
-             requests_per_sample(o) == 1 ? "" : "s",
+             pack_figured(requests_per_sample(o), "chunk", "chunks").text,
              pack_figure(o->loads_per_sample).text, o->amplification);
 }
 
@@ -95,7 +101,7 @@ why_cache(const struct pack_advise_params *params, const struct pack_advise_outc
     if (o->config.chunk.rank == 0 || o->steady.hits + o->steady.loads == 0) {
         snprintf(text, PACK_ADVISE_TEXT_MAX,
                  "No chunk cache is needed: reads go past it and take exactly what they "
-                 "ask for, and the %s that caches would hold are free.",
+                 "ask for, and the memory for caches (%s) stays free.",
                  pack_bytes_format(params->machine.memory_bytes, total));
         return;
     }

@@ -126,6 +126,7 @@ struct pack_advise_interval {
 struct pack_advise_sieve {
     uint64_t start, end; /* bytes of the dataset */
     uint64_t total;
+    bool is_unwritten; /* so that nothing is read */
 };
 
 /* What requests have on average: runs copied out of chunks, boxes, elements of those that

@@ -14,7 +14,7 @@ static void
 sieve_read(struct pack_advise_sieve *sieve, uint64_t at, uint64_t bytes,
            struct pack_cache_counts *counts)
 {
-    if (at >= sieve->start && at + bytes <= sieve->end)
+    if (sieve->is_unwritten || (at >= sieve->start && at + bytes <= sieve->end))
         return;
     counts->file_reads++;
     if (bytes > PACK_ADVISE_SIEVE_BYTES) {

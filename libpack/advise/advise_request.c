@@ -134,6 +134,7 @@ open_companion(const struct pack_advise_request *r, struct pack_advise_job *job,
     pack_advise_file_chunk_max(job->with, &job->companion.chunk_max);
     job->companion.stored_bytes =
         pack_advise_file_stored(job->with, &job->companion.skip_missing);
+    job->companion.is_unwritten = pack_facts_is_unwritten(facts);
     job->params.data.companion = &job->companion;
     return read_labels(job, err);
 }
@@ -181,6 +182,7 @@ from_file(const struct pack_advise_request *r, struct pack_advise_job *job,
     pack_advise_file_chunk_max(job->file, &job->params.data.chunk_max);
     job->params.data.stored_bytes =
         pack_advise_file_stored(job->file, &job->params.data.skip_missing);
+    job->params.data.is_unwritten = pack_facts_is_unwritten(facts);
     job->params.data.has_old_index = pack_advise_file_has_old_index(job->file);
     job->params.storing.measure = pack_advise_file_measure;
     job->params.storing.measure_context = job->file;

@@ -22,13 +22,12 @@ enum {
     SLICE = 1 << 16       /* samples between two looks at the watch */
 };
 
-/* The layout that the file has: each chunk's size is known. */
+/* The layout that the file has, of which it is known what is stored. */
 static bool
 is_stored_so(const struct pack_advise_params *params,
              const struct pack_advise_config *config)
 {
-    return params->now && params->data.stored_bytes &&
-           pack_advise_same_layout(params->now, config);
+    return params->now && pack_advise_same_layout(params->now, config);
 }
 
 /* Chunks of all sources, for all that goes by their number and mean size. */
@@ -67,6 +66,7 @@ init_contiguous(struct pack_advise_worker *w, struct pack_error *err)
     if (status != PACK_OK)
         return status;
     w->sieve.total = whole.chunk_bytes;
+    w->sieve.is_unwritten = data->is_unwritten && is_stored_so(w->params, w->config);
     pack_advise_probe_requests(w->iter, &whole, &w->per_read);
     return pack_pattern_seek(w->iter, w->pattern.epoch, 0, err);
 }
@@ -99,7 +99,7 @@ pack_advise_worker_init(struct pack_advise_worker *w,
         .edge_unfiltered = config->edge_unfiltered,
         .stored_rate = config->stored_rate,
     };
-    if (is_stored_so(w->params, config)) {
+    if (w->params->data.stored_bytes && is_stored_so(w->params, config)) {
         sim.stored_bytes = w->params->data.stored_bytes;
         sim.skip_missing = w->params->data.skip_missing;
     }

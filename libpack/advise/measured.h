@@ -15,6 +15,7 @@ struct pack_measured {
     double now_first, now_later;           /* measured */
     uint64_t cold_samples; /* read first, of a file that was not in the page cache, which
                               now_first tells of; 0: it was */
+    uint64_t cold_batch;   /* samples of a batch then */
     bool later_unseen; /* now_later is what the same reads gave again, out of the page cache */
     bool is_held; /* since then the file lies in the page cache, and can stay there */
     double modelled_first, modelled_later; /* by the model alone, for the same reads */

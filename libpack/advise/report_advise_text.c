@@ -64,6 +64,13 @@ put_training(struct page *page, const struct pack_report_advise *report)
     pack_page_wrap(page, "      ", line, 6);
 }
 
+/* One epoch has no later ones. */
+static bool
+has_later(const struct pack_report_advise *report)
+{
+    return pack_advise_epochs(report->params) > 1;
+}
+
 static void
 put_headline(struct page *page, const struct pack_report_advise *report)
 {
@@ -91,14 +98,14 @@ put_headline(struct page *page, const struct pack_report_advise *report)
                  pack_report_chunk(&best->config.chunk, chunk), best->config.codec,
                  pack_report_pattern(&best->config.pattern, order),
                  (unsigned long long)cache->size_bytes,
-                 pack_short_bytes((double)cache->size_bytes, size),
+                 cache->size_bytes ? pack_short_bytes((double)cache->size_bytes, size) : "none",
                  (unsigned long long)cache->n_slots, cache->w0,
                  pack_short_rate(best->rate, rate), more);
     const char *lead = report->is_what_if ? "WHAT IF  "
                        : best->is_now     ? "KEEP  "
                                           : "BEST  ";
     pack_page_wrap(page, lead, line, 6);
-    if (pack_advise_epochs(report->params) < 2) { /* all has been said */
+    if (!has_later(report)) { /* all has been said */
         put_training(page, report);
         return;
     }
@@ -148,21 +155,24 @@ put_subject(struct page *page, const struct pack_report_advise *report)
 }
 
 static void
-put_outcome(struct page *page, const char *lead, const struct pack_advise_outcome *o)
+put_outcome(struct page *page, const struct pack_report_advise *report,
+            const struct pack_advise_outcome *o)
 {
     char rate[16], first[16], later[16], bytes[16], memory[16], line[512];
-    int n = snprintf(
-        line, sizeof line,
-        "%s samples/s (first epoch %s, later %s), hit rate %.1f %%, %s loads "
-        "and %s bytes a sample (%s times what is wanted)",
-        pack_short_rate(o->rate, rate), pack_short_rate(o->first_rate, first),
-        pack_short_rate(o->later_rate, later), 100 * o->hit_rate,
-        pack_figure(o->loads_per_sample).text,
+    int n = snprintf(line, sizeof line, "%s samples/s", pack_short_rate(o->rate, rate));
+    if (has_later(report))
+        n += snprintf(line + n, sizeof line - (size_t)n, " (first epoch %s, later %s)",
+                      pack_short_rate(o->first_rate, first), pack_short_rate(o->later_rate, later));
+    n += snprintf(
+        line + n, sizeof line - (size_t)n,
+        ", hit rate %.1f %%, %s and %s bytes a sample (%s times what is wanted)",
+        100 * o->hit_rate,
+        pack_figured(o->loads_per_sample, "load", "loads").text,
         pack_short_bytes(o->bytes_per_sample, bytes), pack_figure(o->amplification).text);
     snprintf(line + n, sizeof line - (size_t)n, ", %s of memory%s",
              pack_short_bytes(o->memory_bytes, memory),
              o->fits ? "" : ", more than there is: it ends before the first epoch does");
-    pack_page_wrap(page, lead, line, 6);
+    pack_page_wrap(page, "      ", line, 6);
 }
 
 static void
@@ -269,7 +279,7 @@ put_now(struct page *page, const struct pack_report_advise *report)
              config->reopen ? ", opened by name at each read" : "");
     pack_page_wrap(page, "\nNOW   ", line, 6);
     put_unclear(page, report);
-    put_outcome(page, "      ", &result->now);
+    put_outcome(page, report, &result->now);
     put_measured(page, report);
     put_policies(page, &result->now);
     put_mixing(page, &result->now);
@@ -317,9 +327,12 @@ put_engine(struct page *page, const struct pack_report_advise *report)
         n += snprintf(line + n, sizeof line - (size_t)n, " (%s to %s)",
                       pack_advise_times(e->gain_low, low),
                       pack_advise_times(e->gain_high, high));
-    n += snprintf(line + n, sizeof line - (size_t)n, "; later epochs %s: %.3g reads or decoded "
-                  "chunks and %s bytes a sample",
-                  pack_short_rate(e->later_rate, later), e->loads_per_sample,
+    if (has_later(report))
+        n += snprintf(line + n, sizeof line - (size_t)n, "; later epochs %s",
+                      pack_short_rate(e->later_rate, later));
+    n += snprintf(line + n, sizeof line - (size_t)n, ": %s and %s bytes a sample",
+                  pack_figured(e->loads_per_sample, "read or decoded chunk",
+                               "reads or decoded chunks").text,
                   pack_short_bytes(e->bytes_per_sample, bytes));
     if (e->forecast.n_slots)
         snprintf(line + n, sizeof line - (size_t)n, ", %.1f %% of visits find their chunk "
@@ -406,7 +419,7 @@ simulated(const struct pack_report_advise *report, char text[96])
             (least->is_exact || result->rows[i].n_simulated < least->n_simulated))
             least = &result->rows[i];
     if (least->is_exact)
-        return strcpy(text, "every read of 3 epochs, or until caches are full,");
+        return strcpy(text, "every read of up to 3 epochs, or of more while caches fill,");
     snprintf(text, 96, "at least the first %.3g million of %.3g million reads an epoch",
              (double)least->n_simulated / 1e6, least->worker_samples / 1e6);
     return text;
@@ -477,7 +490,7 @@ pack_report_advise_text(const struct pack_report_advise *report, struct pack_buf
     put_subject(&page, report);
     if (report->is_what_if) {
         LINE(&page, "\n");
-        put_outcome(&page, "      ", &result->rows[0]);
+        put_outcome(&page, report, &result->rows[0]);
         put_policies(&page, &result->rows[0]);
         put_shared(&page, &result->rows[0]);
         pack_page_wrap(&page, "      ", result->cause, 6);

@@ -4,6 +4,7 @@
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct pack_counted
 pack_counted(uint64_t n, const char *one, const char *many)
@@ -20,6 +21,16 @@ pack_figure(double n)
     snprintf(figure.text, sizeof figure.text, n < 999.5 || n >= 1e15 ? "%.3g" : "%.0f",
              n);
     return figure;
+}
+
+struct pack_counted
+pack_figured(double n, const char *one, const char *many)
+{
+    const struct pack_figure figure = pack_figure(n);
+    struct pack_counted counted;
+    snprintf(counted.text, sizeof counted.text, "%s %s", figure.text,
+             strcmp(figure.text, "1") == 0 ? one : many);
+    return counted;
 }
 
 struct pack_counted

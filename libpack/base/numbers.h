@@ -18,6 +18,8 @@ struct pack_figure {
     char text[24];
 };
 struct pack_figure pack_figure(double n);
+/* "0.5 loads", "1 load". */
+struct pack_counted pack_figured(double n, const char *one, const char *many);
 
 /* Each of these writes into text and returns it. */
 enum { PACK_SHORT_MAX = 16 };

@@ -144,7 +144,15 @@ check_folder(const struct pack_outfile *out, struct pack_error *err)
                : PACK_OK;
 }
 
-/* `path` may be created, or replaced when forced. */
+/* Whether a link leads into /proc, as /dev/stdout does: others need the link. */
+static bool
+is_of_proc(const char *path)
+{
+    char text[8];
+    return readlink(path, text, sizeof text) >= 6 && memcmp(text, "/proc/", 6) == 0;
+}
+
+/* `path` may be created, or replaced when forced; a link is replaced itself. */
 static enum pack_status
 check_target(struct pack_outfile *out, struct pack_error *err)
 {
@@ -154,6 +162,9 @@ check_target(struct pack_outfile *out, struct pack_error *err)
                    ? PACK_OK
                    : pack_fail_errno(err, errno, "cannot create '%s'", out->path);
     bool is_link = S_ISLNK(status.st_mode);
+    if (is_link && is_of_proc(out->path))
+        return pack_fail(err, PACK_ERR_ARGUMENT,
+                         "cannot create '%s': it names what a process has open", out->path);
     if (is_link && stat(out->path, &status) != 0 && errno == ENOENT)
         status.st_mode = S_IFREG; /* a link to nothing may be replaced */
     if (S_ISDIR(status.st_mode))

@@ -362,9 +362,13 @@ search(struct advisor *a, struct pack_error *err)
 {
     struct pack_advise_params *params = &a->question.params;
     if (pack_bench_can_measure(a->params, a->result, a->ask)) {
+        const struct pack_advise_params asked = *params;
+        const struct pack_profile profile = a->question.profile;
         enum pack_status measured = search_measured(a, err);
         if (measured == PACK_OK || pack_measure_is_fatal(measured))
             return measured;
+        *params = asked; /* what measuring made of them is in the run's factors as well */
+        a->question.profile = profile;
     }
     a->is_fitted = true;
     enum pack_status status = pack_advise(params, &a->found, err);

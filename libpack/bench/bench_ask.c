@@ -64,6 +64,7 @@ fill_file(const struct pack_readset *set, const struct pack_watch *watch,
     if (set->n_parts == 1) {
         const struct pack_h5_dataset *d = set->parts[0].data;
         p->data.stored_bytes = pack_advise_file_stored(q->file, &p->data.skip_missing);
+        p->data.is_unwritten = pack_facts_is_unwritten(&d->facts);
         p->data.virtual_data = d->facts.layout == PACK_LAYOUT_VIRTUAL ? d : NULL;
     }
     p->data.missing_filter = pack_advise_file_missing_filter(q->file);

@@ -116,6 +116,8 @@ pack_measure_model(const struct pack_advise_params *params,
     as_read.cache.version = here.cache.version;
     enum pack_status status = pack_advise_evaluate(
         &here, &as_read, first_samples ? (first_samples + workers - 1) / workers : 0, &o, err);
+    if (status == PACK_OK && !o.is_exact && (double)first_samples >= o.epoch_samples)
+        status = pack_advise_evaluate(&here, &as_read, 0, &o, err); /* the busiest had more */
     if (status != PACK_OK)
         return status;
     *e = (struct measure_expected){ .first = o.first_rate,
@@ -291,8 +293,11 @@ read_in_turns(struct measure_rows *rows, const struct pack_trial_params *trial,
     enum pack_status status = pack_trial_run(rows->bench, n + rows->is_beside, &in_turns,
                                              rows->results, err);
     rows->is_beside = rows->is_beside && rows->results[n].first_rate > 0;
-    if (status == PACK_OK && rows->is_beside)
-        status = pack_measure_take_now(rows->params, &rows->results[n], m, err);
+    if (status == PACK_OK && rows->is_beside) {
+        struct pack_advise_config as_read = *rows->params->now;
+        as_read.pattern.batch = rows->bench[n].pattern.batch;
+        status = pack_measure_take_now(rows->params, &as_read, &rows->results[n], m, err);
+    }
     pack_measure_close_file(&file);
     return status;
 }

@@ -125,13 +125,14 @@ compare_storage(struct measure_rows *rows, struct factors f, double pages,
                 const struct pack_measured *m, struct pack_error *err)
 {
     static const double most = 4, least_part = 0.3;
+    struct pack_advise_config as_read = *rows->params->now;
     struct measure_expected e;
+    as_read.pattern.batch = m->cold_batch;
     enum pack_status status =
-        pack_measure_model(rows->params, rows->params->now, m->cold_samples, &e, err);
+        pack_measure_model(rows->params, &as_read, m->cold_samples, &e, err);
     if (status != PACK_OK)
         return status;
-    double workers = (double)pack_advise_workers(rows->params),
-           took_ns = workers * e.first_samples * 1e9 / m->now_first,
+    double took_ns = e.first_cost.total_ns * e.first / m->now_first, /* of a worker */
            cpu_ns = scaled_cpu_ns(&e.first_cost, f, pages), modelled_ns = e.first_cost.storage_ns;
     if (modelled_ns > least_part * (cpu_ns + modelled_ns))
         rows->storage = fmin(most, fmax(1 / most, (took_ns - cpu_ns) / modelled_ns));
@@ -275,7 +276,7 @@ pack_measure_correct(struct measure_rows *rows, size_t i, struct pack_measured *
     struct pack_advise_params copy;
     struct measure_expected e;
     struct factors f;
-    double modelled = o->later_rate;
+    double modelled = pack_measure_bound(o, &o->steady_cost, o->steady_samples, o->later_rate);
     params_of_copy(rows, &rows->layouts[candidate->layout], &copy);
     enum pack_status status = model_copy(rows, i, &copy, &e, err);
     if (status != PACK_OK)

@@ -44,21 +44,24 @@ pack_measure_close_file(struct measure_file *file)
 
 enum pack_status
 pack_measure_take_now(const struct pack_advise_params *params,
+                      const struct pack_advise_config *as_read,
                       const struct pack_trial_result *r, struct pack_measured *m,
                       struct pack_error *err)
 {
+    struct pack_advise_params then = *params;
     struct measure_expected e = { 0 }, cold = { 0 };
     bool is_new = !m->has_now;
+    if (!is_new) /* in turns with copies, where the page cache holds the file by now */
+        then.machine.is_warm = true;
     m->has_now = true;
     m->now_later = r->later_rate;
-    m->later_unseen = !r->has_later && !params->machine.is_warm;
+    m->later_unseen = !r->has_later && !then.machine.is_warm;
     if (r->has_later) /* all was read in the slice before */
         m->now_warm = r->later_rate;
     enum pack_status status =
         r->has_later && r->n_epochs > 1 /* a cache may fill for longer than was looked at */
-            ? pack_measure_model_told(params, params->now, r->n_epochs, &e, err)
-            : pack_measure_model(params, params->now, r->has_later ? 0 : r->first_samples, &e,
-                                 err);
+            ? pack_measure_model_told(&then, as_read, r->n_epochs, &e, err)
+            : pack_measure_model(&then, as_read, r->has_later ? 0 : r->first_samples, &e, err);
     m->modelled_later = r->has_later ? e.later : e.first;
     if (params->machine.is_warm) {
         m->now_first = r->first_rate;
@@ -66,7 +69,8 @@ pack_measure_take_now(const struct pack_advise_params *params,
     } else if (is_new && status == PACK_OK) { /* read once, it is not cold any more */
         m->now_first = r->first[0];
         m->cold_samples = r->opening_samples;
-        status = pack_measure_model(params, params->now, m->cold_samples, &cold, err);
+        m->cold_batch = as_read->pattern.batch;
+        status = pack_measure_model(params, as_read, m->cold_samples, &cold, err);
         m->modelled_first = cold.first;
     }
     return status;
@@ -98,7 +102,7 @@ time_now(const struct pack_measure_params *how, const struct pack_advise_params 
         status = pack_trial_run(&run, 1, &trial, r, err);
     }
     if (status == PACK_OK && r->first_rate > 0)
-        status = pack_measure_take_now(params, r, m, err);
+        status = pack_measure_take_now(params, &config, r, m, err);
     free(r);
     return status;
 }

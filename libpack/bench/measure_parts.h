@@ -84,8 +84,10 @@ enum pack_status pack_measure_open(const struct pack_measure_params *how,
 void pack_measure_close_file(struct measure_file *file);
 
 /* measure_now.c: what a trial of today's settings on the file gave, and the model's for the
- * same reads. The first epoch of a cold file stays as it was noted first. */
+ * same reads; as_read: with the batch that was read. The first epoch of a cold file stays as
+ * it was noted first; later calls are of reads out of the page cache. */
 enum pack_status pack_measure_take_now(const struct pack_advise_params *params,
+                                       const struct pack_advise_config *as_read,
                                        const struct pack_trial_result *r,
                                        struct pack_measured *m, struct pack_error *err);
 

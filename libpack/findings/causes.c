@@ -33,9 +33,9 @@ contiguous(const struct pack_cause_facts *f, char *text)
 {
     if (f->grid.rank != 0)
         return false;
-    SAY("Contiguous data is read piece by piece, %s pieces and %.2f bytes from the file "
+    SAY("Contiguous data is read piece by piece, %s and %.2f bytes from the file "
         "for each byte wanted.",
-        pack_figure(f->loads_per_sample).text, f->amplification);
+        pack_figured(f->loads_per_sample, "piece", "pieces").text, f->amplification);
     return true;
 }
 
@@ -46,10 +46,10 @@ reopening(const struct pack_cause_facts *f, char *text)
     if (!f->reopens)
         return false;
     SAY("The dataset is opened by name at each read, which empties its cache each time: "
-        "%s chunks of %s are loaded for each sample of %s.",
-        pack_figure(f->loads_per_sample).text,
-        pack_bytes_format(f->grid.chunk_bytes, chunk),
-        pack_bytes_format((uint64_t)f->read_bytes, wanted));
+        "each sample of %s loads %s of %s.",
+        pack_bytes_format((uint64_t)f->read_bytes, wanted),
+        pack_figured(f->loads_per_sample, "chunk", "chunks").text,
+        pack_bytes_format(f->grid.chunk_bytes, chunk));
     return true;
 }
 
@@ -61,11 +61,11 @@ no_room(const struct pack_cause_facts *f, char *text)
     if (f->counts.decodes == 0 || held_chunks(f) > 0)
         return false;
     SAY("A chunk of %s does not fit in the cache of %s, so that every read of %s loads "
-        "and decodes %s whole chunks again.",
+        "and decodes %s again.",
         pack_bytes_format(f->grid.chunk_bytes, chunk),
         pack_bytes_format(f->cache.size_bytes, cache),
         pack_bytes_format((uint64_t)f->read_bytes, wanted),
-        pack_figure(f->loads_per_sample).text);
+        pack_figured(f->loads_per_sample, "whole chunk", "whole chunks").text);
     return true;
 }
 

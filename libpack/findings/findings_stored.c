@@ -368,14 +368,20 @@ missing_sources(const struct look *l, struct pack_finding *out)
 static bool
 missing_chunks(const struct look *l, struct pack_finding *out)
 {
+    const char *reads_as = l->f->fill_is_zero ? "zeros" : "the fill value";
+    if (l->f->layout == PACK_LAYOUT_CONTIGUOUS && pack_facts_is_unwritten(l->f) &&
+        l->f->n_elements > 0 && pack_threshold(l->t, 508, "chunks") <= 1) {
+        out->value = 1;
+        SAY(out->evidence, "nothing was ever written: all of it reads as %s", reads_as);
+        return true;
+    }
     if (!l->d->has_stats || l->d->stats.n_missing == 0 ||
         (double)l->d->stats.n_missing < pack_threshold(l->t, 508, "chunks"))
         return false;
     out->value = (double)l->d->stats.n_missing;
     SAY(out->evidence, "%llu of %s never written: what they hold reads as %s",
         (unsigned long long)l->d->stats.n_missing,
-        pack_counted(l->f->n_chunks_total, "chunk was", "chunks were").text,
-        l->f->fill_is_zero ? "zeros" : "the fill value");
+        pack_counted(l->f->n_chunks_total, "chunk was", "chunks were").text, reads_as);
     return true;
 }
 

@@ -196,11 +196,11 @@ static const struct pack_rule rules[] = {
       "The index names bytes that the file does not have: reading these chunks fails.",
       NO_THRESHOLD },
     { 508, "missing-chunks", PACK_FINDING_NOTE,
-      "chunks that were never written",
-      "Nothing is stored for them, and they read as the fill value: as planned in "
-      "sparse data, as zeros in the middle of a training set where a writer was "
-      "stopped.",
-      { { "chunks", 1, "that are missing, at least" } } },
+      "data that was never written",
+      "Nothing is stored for such chunks, or for data without chunks, and it reads as "
+      "the fill value: as planned in sparse data, as zeros in the middle of a training "
+      "set where a writer was stopped.",
+      { { "chunks", 1, "that are missing, at least; all data without chunks counts as one" } } },
     { 509, "scattered-chunks", PACK_FINDING_NOTE,
       "chunks that lie in another order than they are numbered",
       "A reader in order jumps about in the file. A disk pays for each jump with some "

@@ -254,15 +254,6 @@ is_same_type(const struct carried *c)
     return same;
 }
 
-/* Nothing was ever written. */
-static bool
-is_unwritten(const struct pack_facts *facts)
-{
-    return (facts->layout == PACK_LAYOUT_CONTIGUOUS &&
-            facts->contiguous_address == UINT64_MAX) ||
-           (facts->layout == PACK_LAYOUT_CHUNKED && facts->n_chunks_stored == 0);
-}
-
 static enum pack_status
 carry(struct carried *c, int64_t source, struct pack_error *err)
 {
@@ -274,7 +265,7 @@ carry(struct carried *c, int64_t source, struct pack_error *err)
     bool is_empty = facts.space == PACK_SPACE_NULL || facts.n_elements == 0 ||
                     (facts.layout == PACK_LAYOUT_VIRTUAL && !is_piece);
     bool is_filled = is_piece && !is_empty && !is_same_fill(c); /* holes become values */
-    if (is_empty || (is_unwritten(&facts) && !is_filled))
+    if (is_empty || (pack_facts_is_unwritten(&facts) && !is_filled))
         return PACK_OK;
     if (c->object->is_aligned && !is_piece)
         return pack_clone_carry_rows(c->clone, c->object, c->from, c->to, err);

@@ -75,3 +75,11 @@ pack_facts_skip_missing(const struct pack_facts *facts)
                      (facts->fill_time == PACK_FILL_IFSET &&
                       facts->fill == PACK_FILL_UNDEFINED));
 }
+
+bool
+pack_facts_is_unwritten(const struct pack_facts *facts)
+{
+    return (facts->layout == PACK_LAYOUT_CONTIGUOUS && facts->n_external == 0 &&
+            facts->contiguous_address == UINT64_MAX) ||
+           (facts->layout == PACK_LAYOUT_CHUNKED && facts->n_chunks_stored == 0);
+}

@@ -33,8 +33,8 @@ check_part(const struct pack_h5_dataset *d, struct pack_error *err)
     char type[PACK_TYPE_TEXT_MAX];
     if (!is_plain(&facts->type))
         return pack_fail(err, PACK_ERR_UNSUPPORTED,
-                         "'%s:/%s' holds elements of type %s; only numbers and other "
-                         "values of fixed size can be read",
+                         "'%s:/%s' holds elements of type %s; only numbers, bits, texts of fixed "
+                         "size and opaque values can be read",
                          d->file, d->path, pack_type_format(&facts->type, type));
     if (d->chunks.is_too_many)
         return pack_fail(err, PACK_ERR_LIMIT, "'%s:/%s' has too many chunks (%llu)",
@@ -85,7 +85,7 @@ settle_path(const struct pack_readset *set, const char *own, const char *given,
             const char **path, struct pack_error *err)
 {
     *path = own ? own : set->dataset ? set->dataset : given;
-    if (own && given && strcmp(own + (own[0] == '/'), given + (given[0] == '/')) != 0)
+    if (own && given && strcmp(own + strspn(own, "/"), given + strspn(given, "/")) != 0)
         return pack_fail_param(err, PACK_ERR_ARGUMENT, "dataset",
                                "'%s' and '%s' are two names for what is to be read", own, given);
     if (own && set->dataset && strcmp(own, set->dataset) != 0)

@@ -62,7 +62,7 @@ pack_readset_is_changed(const struct pack_readset *set, char *text, size_t size)
         struct stat now;
         pack_name_text(f->name, name);
         if (stat(f->name, &now) != 0)
-            snprintf(text, size, "'%s' is there no more: %s", name, strerror(errno));
+            snprintf(text, size, "'%s' is gone: %s", name, strerror(errno));
         else if ((uint64_t)now.st_ino != f->inode || (uint64_t)now.st_dev != f->device)
             snprintf(text, size, "'%s' was replaced by another file", name);
         else if ((uint64_t)now.st_size != f->size_bytes)

@@ -71,8 +71,8 @@ check_samples(const struct pack_facts *facts, struct pack_error *err)
     char type[PACK_TYPE_TEXT_MAX];
     if (!is_plain(&facts->type))
         return pack_fail(err, PACK_ERR_UNSUPPORTED,
-                         "'%s' holds elements of type %s; only numbers and other values "
-                         "of fixed size can be read",
+                         "'%s' holds elements of type %s; only numbers, bits, texts of fixed "
+                         "size and opaque values can be read",
                          facts->path, pack_type_format(&facts->type, type));
     if (facts->space != PACK_SPACE_SIMPLE || facts->extent.rank == 0 ||
         facts->n_elements == 0)

@@ -140,8 +140,17 @@ typedef void (*run_fn)(unsigned char *run, size_t n, const unsigned char *elemen
 static void
 fill_run(unsigned char *run, size_t n, const unsigned char *element, size_t elem_size)
 {
-    for (size_t i = 0; i < n; i++)
-        memcpy(run + i * elem_size, element, elem_size);
+    const size_t bytes = n * elem_size;
+    size_t same = 1, done = elem_size;
+    while (same < elem_size && element[same] == element[0])
+        same++;
+    if (same == elem_size) {
+        memset(run, element[0], bytes);
+        return;
+    }
+    memcpy(run, element, n > 0 ? elem_size : 0);
+    for (; done < bytes; done *= 2) /* what is there is copied behind itself */
+        memcpy(run + done, run, done < bytes - done ? done : bytes - done);
 }
 
 static void

@@ -97,7 +97,10 @@ put_set(struct page *page, const struct pack_rechunk_report *report,
     if (set->moved.n_resumed > 0)
         LINE(page, "  resumed  %" PRIu64 " of %s had been written before\n",
              set->moved.n_resumed,
-             pack_counted(set->moved.n_resumed + set->moved.n_writes, "chunk", "chunks").text);
+             pack_counted(set->moved.n_resumed + set->moved.n_writes,
+                          set->is_contiguous ? "piece" : "chunk",
+                          set->is_contiguous ? "pieces" : "chunks")
+                 .text);
 }
 
 static void
