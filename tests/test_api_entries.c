@@ -252,6 +252,7 @@ test_dataset(void)
     REFUSED("facts", pack_dataset_facts, "x.h5", "/x", NULL, &err);
     HOLDS(pack_dataset_facts, pack_dataset_facts("", "", &facts, NULL) != PACK_OK);
     HOLDS(pack_facts_skip_missing, !pack_facts_skip_missing(NULL));
+    HOLDS(pack_facts_is_unwritten, !pack_facts_is_unwritten(NULL));
     HOLDS(pack_type_format, pack_type_format(&type, NULL) == NULL);
     HOLDS(pack_type_format, strcmp(pack_type_format(NULL, text), "unknown") == 0);
     HOLDS(pack_type_format, strlen(pack_type_format(&type, text)) < PACK_TYPE_TEXT_MAX);

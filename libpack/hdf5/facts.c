@@ -79,7 +79,7 @@ pack_facts_skip_missing(const struct pack_facts *facts)
 bool
 pack_facts_is_unwritten(const struct pack_facts *facts)
 {
-    return (facts->layout == PACK_LAYOUT_CONTIGUOUS && facts->n_external == 0 &&
-            facts->contiguous_address == UINT64_MAX) ||
-           (facts->layout == PACK_LAYOUT_CHUNKED && facts->n_chunks_stored == 0);
+    return facts && ((facts->layout == PACK_LAYOUT_CONTIGUOUS && facts->n_external == 0 &&
+                      facts->contiguous_address == UINT64_MAX) ||
+                     (facts->layout == PACK_LAYOUT_CHUNKED && facts->n_chunks_stored == 0));
 }
