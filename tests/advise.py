@@ -150,6 +150,26 @@ def test_user_shapes():
     ok(done.returncode == 2 and 'up to 12' in done.stderr, 'a thirteenth is refused in words')
 
 
+def test_no_chunks():
+    """Contiguous data is asked about as chunks are."""
+    args = ['--shape', '20000x64x64x3', '--cpus', '2', '--ram', '16G']
+    rows = advise(*args, '-c', 'none', '-c', '8x64x64x3', '--rdcc-nbytes', '1M')['result']['rows']
+    asked = [r['chunk'] for r in rows if r['is_user']]
+    ok(None in asked and [8, 64, 64, 3] in asked, f'-c none is in the table: {asked}')
+    ok(next(r for r in rows if r['is_now'])['chunk'] is None, 'and is what today is, where it comes first')
+    alone, none = (advise(*args, '--what-if', *words)['result']['rows'][0] for words in ([], ['-c', 'none']))
+    ok(alone == none and none['chunk'] is None, 'without any, --what-if asks the same')
+    try:
+        import h5py
+    except ImportError:
+        return skip('there is no h5py here')
+    with h5py.File('gz.h5', 'w') as f:
+        f.create_dataset('images', (200, 64, 64, 3), 'u1', chunks=(8, 64, 64, 3), compression='gzip')[:] = 1
+    what = advise('gz.h5', '--no-measure', '--what-if', '-c', 'none')['result']['rows'][0]
+    ok(what['chunk'] is None and what['codec'] == 'none' and what['file_bytes'] == 200 * 64 * 64 * 3,
+       'of compressed chunks it is not compressed')
+
+
 def test_no_loss():
     best = advise('--shape', '20000x224x224x3', '-c', '1x224x224x3', '--rdcc-nbytes', '0',
                   '--ram', '16G')['result']
@@ -175,7 +195,10 @@ def test_no_loss():
 
 def test_unwritten():
     """Nothing is read of what was never written, and nobody has to write it anew."""
-    import h5py
+    try:
+        import h5py
+    except ImportError:
+        return skip('there is no h5py here')
     for name, layout in (('never.h5', {}), ('neverc.h5', {'chunks': (16, 64, 64, 3)})):
         with h5py.File(name, 'w') as f:
             f.create_dataset('images', (600, 64, 64, 3), 'u1', **layout)
@@ -458,7 +481,7 @@ def test_trace():
 
 for test in (test_recipe, test_search, test_versions, test_uncompared, test_crop_cause,
              test_slots, test_user_shapes, test_orders,
-             test_no_loss, test_unwritten, test_epochs, test_chart, test_target, test_limits, test_code, test_rewrite, test_trace):
+             test_no_chunks, test_no_loss, test_unwritten, test_epochs, test_chart, test_target, test_limits, test_code, test_rewrite, test_trace):
     try:
         test()
     except Exception as problem:  # one broken test does not hide the others

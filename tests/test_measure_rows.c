@@ -238,6 +238,10 @@ test_take_now(void)
            pack_measure_model(&two, &smaller, 0, &whole, &err) == PACK_OK;
     ok(good && near(cold.modelled_later, whole.later),
        "what was read in smaller batches is modelled so %s", err.text);
+    r.n_epochs = 2;
+    good = pack_measure_take_now(&two, &smaller, &r, &cold, &err) == PACK_OK &&
+           pack_measure_model_told(&two, &smaller, 2, &whole, &err) == PACK_OK;
+    ok(good && fabs(cold.modelled_later / whole.later - 1) < 1e-3, "also of two epochs %s", err.text);
     r.has_later = false;
     good = pack_measure_take_now(&p, &today, &r, &cold, &err) == PACK_OK &&
            pack_measure_model(&p, &today, r.first_samples, &part, &err) == PACK_OK;

@@ -56,7 +56,7 @@ struct advise_ask {
         CLI_NUMBER(0, "rdcc-nslots", &(a).request.cache.slots, "N", 0, 4e9, "its slots"),  \
         CLI_REAL(0, "rdcc-w0", &(a).request.cache.w0, "W", 0, 1, "its preemption"),        \
         CLI_TEXTS('c', "chunk", &(a).chunks, "AxBx...",                                    \
-                  "a chunk shape to consider in any case; may be repeated")
+                  "a chunk shape to consider in any case, or none: contiguous; may be repeated")
 
 #define ADVISE_MACHINE_OPTIONS(a)                                                          \
     CLI_BYTES('m', "memory", &(a).request.machine.memory_bytes, "SIZE",                    \

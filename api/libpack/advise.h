@@ -185,7 +185,7 @@ struct pack_advise_cache {
 /* How the data could be stored. */
 struct pack_advise_storing {
     bool keep_file; /* `now` only under other settings and orders: nothing is rewritten */
-    const struct pack_shape *chunks; /* shapes to consider unless keep_file */
+    const struct pack_shape *chunks; /* shapes to consider unless keep_file; rank 0: none */
     size_t n_chunks;                 /* up to PACK_ADVISE_CHUNKS_MAX */
     pack_advise_measure_fn measure;  /* NULL: codecs are not considered */
     void *measure_context;

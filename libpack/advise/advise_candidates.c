@@ -442,6 +442,9 @@ pack_advise_candidates(const struct pack_advise_params *params,
     }
     for (size_t i = 0; status == PACK_OK && !keep_file && i < params->storing.n_chunks;
          i++)
-        status = add_codecs(params, list, &params->storing.chunks[i], err);
+        if (params->storing.chunks[i].rank > 0)
+            status = add_codecs(params, list, &params->storing.chunks[i], err);
+        else if (pack_advise_is_lone(params)) /* else it is there already */
+            status = add(params, list, &contiguous, err);
     return status;
 }

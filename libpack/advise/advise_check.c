@@ -129,7 +129,8 @@ pack_advise_check_search(const struct pack_advise_params *p, struct pack_error *
                                  PACK_ADVISE_CHUNKS_MAX, p->storing.n_chunks);
     for (size_t i = 0; status == PACK_OK && i < p->storing.n_chunks; i++) {
         struct pack_grid grid;
-        status = pack_advise_grid(p, &p->storing.chunks[i], &grid, err);
+        if (p->storing.chunks[i].rank > 0)
+            status = pack_advise_grid(p, &p->storing.chunks[i], &grid, err);
     }
     if (status == PACK_OK && p->now)
         status = pack_advise_check_config(p->now, err);

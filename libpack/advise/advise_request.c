@@ -351,6 +351,8 @@ set_chunks(const struct pack_advise_request *r, struct pack_advise_job *job,
     if (!job->chunks)
         return pack_fail_memory(err, "options");
     for (size_t i = 0; i < r->storing.n_chunks; i++) {
+        if (strcmp(r->storing.chunks[i], "none") == 0)
+            continue; /* contiguous: rank 0 */
         enum pack_status status =
             pack_shape_parse(r->storing.chunks[i], &job->chunks[i], err);
         if (status != PACK_OK)
@@ -505,6 +507,11 @@ pack_advise_job_what_if(const struct pack_advise_request *r, struct pack_advise_
         config->is_virtual = false; /* another layout is one file's */
     if (r->storing.n_chunks)
         config->chunk = job->chunks[0];
+    if (config->chunk.rank == 0 && r->storing.n_chunks) {
+        strcpy(config->codec, "none");
+        config->stored_rate = 1;
+        config->decode_ns = 0;
+    }
     if (r->storing.codec) {
         enum pack_status status = pack_pipeline_parse(
             r->storing.codec, (uint32_t)job->params.data.elem_size, &pipeline, err);

@@ -91,8 +91,14 @@ note_unmapped(struct pack_chunkmap *map)
     else if (facts->n_external > 0)
         snprintf(map->unmapped, sizeof map->unmapped, "stored in %llu external file%s",
                  (unsigned long long)facts->n_external, facts->n_external > 1 ? "s" : "");
-    else if (!pack_plugins_find(&facts->pipeline, &map->plugins, &id))
+    else if (!pack_plugins_find(&facts->pipeline, &map->plugins, &id)) {
+        static const uint32_t last_own = 255; /* of HDF5, which comes with them */
+        const char *name = pack_filter_name(id);
         pack_filter_need(id, map->unmapped);
+        if (id <= last_own && name)
+            snprintf(map->unmapped, sizeof map->unmapped,
+                     "HDF5 alone decodes filter %u (%s)", id, name);
+    }
 }
 
 /* Chunks of contiguous data: as many whole indexes of axis 0 as make about a row. */
