@@ -228,8 +228,8 @@ put_fixed(struct page *page, const struct pack_audit_report *report)
     char name[PACK_NAME_TEXT_MAX], size[PACK_BYTES_TEXT_MAX], before[PACK_BYTES_TEXT_MAX];
     LINE(page, "\n");
     if (!a->is_written) {
-        LINE(page, "%s: not written, as nothing was found that another layout or other\n"
-                   "      filters mend\n",
+        LINE(page, "%s: not written, as nothing was found for which another layout or\n"
+                   "      other filters are worth a rewrite\n",
              pack_name_text(report->output, name));
         return;
     }
