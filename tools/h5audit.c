@@ -233,12 +233,13 @@ write_page(const struct pack_audit_report *r, struct pack_error *err)
     return status;
 }
 
-/* Who reads the page or the JSON is a program; the person who started it reads this. */
+/* Whoever reads the report, the person who started it reads this. */
 static void
 complain(const struct pack_audit_result *result)
 {
-    for (size_t i = 0; (o.json || o.sarif) && i < result->n_files; i++)
+    for (size_t i = 0; i < result->n_files; i++)
         if (result->files[i].status != PACK_OK &&
+            result->files[i].status != PACK_ERR_MEMORY && /* which ends the program */
             result->files[i].status != PACK_ERR_INTERRUPTED)
             cli_complain("%s", result->files[i].failure.text);
 }

@@ -19,7 +19,7 @@ count_of(const struct pack_audit_result *r, size_t file, enum pack_finding_sever
     return n;
 }
 
-/* "2 hazards, 1 cost", "nothing found" */
+/* "2 hazards, 1 cost", "nothing found"; why a file could not be looked at is told beside it. */
 static void
 put_verdict(struct page *page, const struct pack_audit_result *result, size_t file)
 {
@@ -31,6 +31,11 @@ put_verdict(struct page *page, const struct pack_audit_result *result, size_t fi
     const struct pack_audit_file *f = &result->files[file];
     char name[PACK_NAME_TEXT_MAX], size[PACK_BYTES_TEXT_MAX];
     const char *gap = "";
+    if (f->status != PACK_OK && f->status != PACK_ERR_INTERRUPTED) {
+        if (result->n_files > 1)
+            LINE(page, "%s: could not be looked at\n", pack_name_text(f->path, name));
+        return;
+    }
     LINE(page, "%s: ", pack_name_text(f->path, name));
     if (f->status != PACK_OK) {
         LINE(page, "%s\n", f->failure.text);
