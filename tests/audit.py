@@ -722,6 +722,28 @@ def test_left():
     ok('H5A106' not in codes('left.h5', *words) + codes('new.h5', *words), 'chunks of a quarter of the bytes are larger ones')
 
 
+def test_settings_and_rewrite():
+    """A rewrite mends what a cache would only hide: it is named instead, or beside one that does as much, and made."""
+    table = rng.random((20000, 100))
+    for name, data, chunk, is_beside in (('table', table, (1000, 10), False), ('images', noise, (64, 32, 64), True)):
+        with h5py.File('cut.h5', 'w') as file:
+            file.create_dataset(name, data=data, chunks=chunk)
+            file.create_dataset('labels', data=np.arange(len(data)))
+        found = {f['code']: f for f in findings('cut.h5')}
+        equal(sorted(found), ['H5A103', 'H5A105'], f'{name}: chunks that cut, and are dragged along')
+        for code, f in found.items():
+            ok((f['command'] or '').startswith(f'h5rechunk cut.h5:/{name} --chunk '), f'{code}: a rewrite is named')
+            equal('nothing is rewritten' in (f['remedy'] or ''), is_beside, f'{code}: settings, where they do as much: {f["remedy"]}')
+        for words in (), ('--fix-rule', 'H5A103'):
+            status, fixed = fix('cut.h5', *words)
+            equal((status, bool(fixed and fixed['output']), codes('fixed.h5')), (0, True, []), f'{name}: it is made {words}')
+    write('well.h5', chunks=(1, 64, 64))
+    run = subprocess.run(['h5audit', '--fix', 'none.h5', 'well.h5'], capture_output=True, text=True)
+    ok(run.returncode == 0 and not os.path.exists('none.h5') and
+       'none.h5: not written, as nothing was found for which another layout or\n      other filters are worth a rewrite\n' in run.stdout,
+       'and where none is worth it, that is said')
+
+
 def test_harmful():
     """A layout in which rules find more than notes that today's does not have is not proposed."""
     few = rng.integers(0, 4, (1024, 64, 64)).astype('u1')
@@ -1704,6 +1726,7 @@ test_old_index()
 test_fix()
 test_foreseen()
 test_left()
+test_settings_and_rewrite()
 test_harmful()
 test_grown()
 test_bytes()

@@ -2,6 +2,7 @@
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -81,6 +82,39 @@ def test_signals():
     ok(not os.path.exists('new.h5'), 'nothing is left in its place')
 
 
+def test_fix():
+    """A rewrite that is stopped says how to go on, and that does; with --force in place of a file it starts again."""
+    parts = ['better.h5.part', 'better.h5.part.journal']
+    images = rng.integers(0, 255, (6000, 32, 32, 3), 'u1')
+    with h5py.File('slow.h5', 'w') as file:
+        file.create_dataset('images', data=images, chunks=(100, 32, 32, 3), compression='gzip')
+
+    def fix(*words, stop):
+        for name in parts if stop else ():
+            if os.path.exists(name):
+                os.unlink(name)
+        process = subprocess.Popen(['h5audit', '-q', '--fix', 'better.h5', *words, 'slow.h5'], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        while stop and process.poll() is None and not (
+                os.path.exists('better.h5.part') and os.path.getsize('better.h5.part') > 4 << 20):
+            time.sleep(0.001)
+        if stop:
+            process.send_signal(signal.SIGINT)
+        _, err = process.communicate()
+        return process.returncode, err, [name for name in sorted(os.listdir()) if name.startswith('better.h5')]
+
+    said = r'h5audit: interrupted \([1-9][0-9]* chunks are done; {}\)\n'
+    for words, how in ((), 'the same command goes on'), (('-f',), 'without --force the same command goes on'):
+        status, err, left = fix(*words, stop=True)
+        if not ok(status == 130 and re.fullmatch(said.format(how), err) and left == parts, f'stopped: {how}'):
+            note(f'status {status}, {left}: {err}')
+    status, err, left = fix(stop=False)
+    with h5py.File('better.h5') as file:
+        ok(status in (0, 1) and not err and left == ['better.h5'] and (file['images'][:] == images).all(), 'so it does')
+    status, err, left = fix('-f', stop=True)
+    ok(status == 130 and 'the same command begins again' in err and 'better.h5' in left, f'and begins again: {err}')
+
+
 def test_report():
     """A report of a run that was stopped says so, once, and no page seems to be of all of it."""
     for words in ['--json'], ['--sarif'], ['--html', 'page.html']:
@@ -132,6 +166,7 @@ def test_terminal():
 
 
 test_signals()
+test_fix()
 test_report()
 test_terminal()
 done()

@@ -9,6 +9,7 @@
 #include "libpack/audit/report_audit.h"
 #include "libpack/audit/report_map.h"
 #include "libpack/audit/report_verify.h"
+#include "libpack/base/numbers.h"
 #include "libpack/base/outfile.h"
 #include "libpack/base/pool.h"
 #include "libpack/findings/findings_contents.h"
@@ -232,12 +233,13 @@ write_page(const struct pack_audit_report *r, struct pack_error *err)
     return status;
 }
 
-/* Who reads the page or the JSON is a program; the person who started it reads this. */
+/* Whoever reads the report, the person who started it reads this. */
 static void
 complain(const struct pack_audit_result *result)
 {
-    for (size_t i = 0; (o.json || o.sarif) && i < result->n_files; i++)
+    for (size_t i = 0; i < result->n_files; i++)
         if (result->files[i].status != PACK_OK &&
+            result->files[i].status != PACK_ERR_MEMORY && /* which ends the program */
             result->files[i].status != PACK_ERR_INTERRUPTED)
             cli_complain("%s", result->files[i].failure.text);
 }
@@ -301,6 +303,22 @@ how_to_fix(const int *named)
                                              .n_threads = (unsigned)o.threads };
 }
 
+/* With --force it begins again, which is needed only to replace a file. */
+static void
+say_how_to_go_on(const struct pack_audit_applied *applied, struct pack_error *err)
+{
+    struct pack_buf text = { 0 };
+    const char *how = !o.force ? "the same command goes on"
+                      : access(o.fix, F_OK) != 0
+                          ? "without --force the same command goes on"
+                          : "the same command begins again";
+    if (pack_buf_printf(&text, NULL, "%s (%s done; %s)", err->text,
+                        pack_counted(applied->n_saved, "chunk is", "chunks are").text,
+                        how) == PACK_OK)
+        pack_fail(err, err->status, "%s", (const char *)text.data);
+    pack_buf_done(&text);
+}
+
 /* What was found before it was stopped is told, too. */
 static enum pack_status
 audit(const struct audit_files *files, struct pack_buf *text, int *exit_status,
@@ -339,6 +357,8 @@ audit(const struct audit_files *files, struct pack_buf *text, int *exit_status,
         const struct pack_audit_apply_params how = how_to_fix(named);
         if (status == PACK_OK && o.fix && !result.n_failed)
             status = pack_audit_apply(&params, &result, &how, &applied, err);
+        if (status != PACK_OK && applied.is_resumable)
+            say_how_to_go_on(&applied, err);
         bool is_fixed = o.fix && status == PACK_OK && !result.n_failed,
              is_stopped = status == PACK_ERR_INTERRUPTED;
         if (status == PACK_OK && o.map && !result.n_failed)

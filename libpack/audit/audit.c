@@ -312,9 +312,10 @@ look_at_sets(const struct pack_audit_params *p, struct pack_audit_result *r,
     }
     free(found);
     if (status == PACK_OK && !is_there && file->survey.status == PACK_OK) {
-        file->status = pack_fail(&file->failure, PACK_ERR_NOT_FOUND,
-                                 "there is no dataset '/%.200s' in '%.200s'",
-                                 file->dataset, file->path);
+        file->status =
+            pack_fail(&file->failure, PACK_ERR_NOT_FOUND, "'%.200s': %s", file->path,
+                      file->survey.not_meant[0] ? file->survey.not_meant
+                                                : "there is no such dataset");
         r->n_failed++;
     }
     return status;

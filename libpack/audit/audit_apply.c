@@ -122,6 +122,8 @@ rewrite(const struct pack_audit_params *params, const struct pack_audit_result *
                                            .watch = params->watch };
     enum pack_status status = pack_rechunk(&p, &result, err);
     applied->is_written = status == PACK_OK;
+    applied->is_resumable = result.is_resumable;
+    applied->n_saved = result.n_saved;
     applied->input_bytes = result.input_bytes;
     applied->output_bytes = result.output_bytes;
     pack_rechunk_result_done(&result);

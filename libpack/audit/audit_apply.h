@@ -21,7 +21,9 @@ struct pack_audit_apply_params {
 struct pack_audit_applied {
     char **specs; /* as h5rechunk --dataset takes them: "images=1x3x218x178,none" */
     size_t n_specs;
-    bool is_written; /* false: nothing was found that can be mended so */
+    bool is_written;   /* false: nothing was found for which that is worth it */
+    bool is_resumable; /* a failed run left its work to go on with: */
+    uint64_t n_saved;  /* so many chunks */
     uint64_t input_bytes, output_bytes;
     struct pack_audit_result after; /* the same question of the output */
 };

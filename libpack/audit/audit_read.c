@@ -99,7 +99,7 @@ compare_versions(const struct pack_advise_job *job, const struct pack_advise_out
     return status;
 }
 
-/* Seconds that another layout saves are the price of the worst that is told of what it mends, and
+/* Seconds that another layout, or cache, saves are the price of the worst that is told of what it mends, and
  * of that alone, so that prices add up. */
 static void
 price_layout(const struct pack_audit_params *params, struct pack_audit_found *found,
@@ -114,20 +114,22 @@ price_layout(const struct pack_audit_params *params, struct pack_audit_found *fo
             }
 }
 
-/* Where nothing is worth a rewrite, but another cache is worth setting. */
+/* Where another cache gives as much as a rewrite, or nothing is worth one. */
 static void
 take_settings(const struct pack_advise_outcome *best, struct pack_audit_reading *r,
               struct pack_audit_found *found)
 {
     const struct pack_cache_params *cache = &best->config.cache;
-    r->advised_rate = best->later_rate;
+    if (r->is_kept)
+        r->advised_rate = best->later_rate;
     for (size_t i = 0; i < found->n; i++)
         if (is_layout(&found->finding[i]) && !found->finding[i].remedy[0])
             snprintf(found->finding[i].remedy, sizeof found->finding[i].remedy,
-                     "rdcc_nbytes=%llu, rdcc_nslots=%llu, rdcc_w0=%g: %s times as fast",
+                     "rdcc_nbytes=%llu, rdcc_nslots=%llu, rdcc_w0=%g: %s times as fast%s",
                      (unsigned long long)cache->size_bytes,
                      (unsigned long long)cache->n_slots, cache->w0,
-                     pack_figure(r->rate > 0 ? best->later_rate / r->rate : 0).text);
+                     pack_figure(r->rate > 0 ? best->later_rate / r->rate : 0).text,
+                     r->is_kept ? "" : ", and nothing is rewritten");
 }
 
 /* Unfiltered chunks that one version reads past its default cache and the other does not. */
@@ -198,14 +200,23 @@ is_clean(const struct pack_advise_params *params, const struct pack_thresholds *
            pack_snippet_can_rechunk(config, params->data.elem_size);
 }
 
-/* The best of the rows, if any is worth a rewrite. */
+/* Whether a rewrite or other settings are the advisor's choice, rather than what is. */
+static bool
+is_worth_more(const struct pack_advise_result *result)
+{
+    return result->rows[0].change == PACK_ADVISE_REWRITE ||
+           result->rows[0].change == PACK_ADVISE_SETTINGS;
+}
+
+/* The best of the rows that are worth a rewrite, also where other settings are worth as much:
+ * it mends the file for all who read it. */
 static enum pack_status
 find_best(const struct pack_audit_outlook *l, const struct pack_advise_result *result,
           struct pack_audit_choice *best, struct pack_error *err)
 {
     const struct pack_advise_params *params = &l->job->params;
     enum pack_status status = PACK_OK;
-    if (result->rows[0].change != PACK_ADVISE_REWRITE)
+    if (!is_worth_more(result))
         return PACK_OK;
     for (size_t i = 0; i < result->n_rows && status == PACK_OK; i++) {
         const struct pack_advise_outcome *o = &result->rows[i];
@@ -235,13 +246,12 @@ find_settings(const struct pack_advise_params *params,
     return best;
 }
 
-/* Where the file can be smaller: the fastest of the plain layouts, whole samples with today's
- * filters, that reads as fast as today's does, or nearly, and is not larger. */
+/* The fastest of the plain layouts, whole samples with today's filters, that is `gain` times as
+ * fast as today's, at least; with `is_smaller`, that is not larger either. */
 static enum pack_status
-find_smaller(const struct pack_audit_outlook *l, struct pack_audit_choice *best,
-             struct pack_error *err)
+find_plain(const struct pack_audit_outlook *l, double gain, bool is_smaller,
+           struct pack_audit_choice *best, struct pack_error *err)
 {
-    static const double nearly = 0.9;
     const struct pack_advise_params *params = &l->job->params;
     struct pack_advise_config config = *params->now;
     struct pack_advise_outcome now, o;
@@ -254,9 +264,28 @@ find_smaller(const struct pack_audit_outlook *l, struct pack_audit_choice *best,
         if (!is_clean(params, l->thresholds, &config))
             continue;
         status = pack_advise_evaluate(params, &config, SAMPLES, &o, err);
-        if (status == PACK_OK && o.fits && o.rate >= nearly * now.rate &&
-            o.file_bytes <= now.file_bytes)
+        if (status == PACK_OK && o.fits && o.rate >= gain * now.rate &&
+            (!is_smaller || o.file_bytes <= now.file_bytes))
             status = pack_audit_consider(l, PACK_AUDIT_FIX_LAYOUT, params, &o, best, err);
+    }
+    return status;
+}
+
+/* Another layout that is worth a rewrite: one that is faster, or else, where the file can be
+ * smaller, one that reads nearly as fast as today's. */
+static enum pack_status
+find_rewrite(const struct pack_audit_params *params, const struct pack_audit_outlook *l,
+             const struct pack_audit_found *found, const struct pack_advise_result *result,
+             struct pack_audit_choice *best, struct pack_error *err)
+{
+    static const double nearly = 0.9;
+    const struct pack_advise_params *asked = &l->job->params;
+    enum pack_status status = find_best(l, result, best, err);
+    if (status == PACK_OK && !best->is_made && is_worth_more(result))
+        status = find_plain(l, pack_advise_min_gain(asked), false, best, err);
+    if (status == PACK_OK && (!best->is_made || best->is_harmful) && saves_space(params, found)) {
+        *best = (struct pack_audit_choice){ .is_made = false };
+        status = find_plain(l, nearly, true, best, err);
     }
     return status;
 }
@@ -288,13 +317,8 @@ find_layout(const struct pack_audit_params *params, const struct pack_audit_outl
     job->params.goal.is_brief = true;
     enum pack_status status = pack_advise(&job->params, result, err);
     if (status == PACK_OK)
-        status = find_best(l, result, &best, err);
+        status = find_rewrite(params, l, found, result, &best, err);
     bool is_best = best.is_made && !best.is_harmful;
-    if (status == PACK_OK && !is_best && saves_space(params, found)) {
-        best = (struct pack_audit_choice){ .is_made = false };
-        status = find_smaller(l, &best, err);
-        is_best = best.is_made && !best.is_harmful;
-    }
     if (status == PACK_OK) {
         r->has_advice = true;
         r->is_kept = !is_best;
@@ -303,11 +327,13 @@ find_layout(const struct pack_audit_params *params, const struct pack_audit_outl
             pack_audit_plan_add(r, PACK_AUDIT_FIX_LAYOUT, &best, true);
     }
     const struct pack_advise_outcome *settings = find_settings(&job->params, result);
-    if (status == PACK_OK && r->is_kept && settings)
+    double rate = r->advised_rate;
+    if (status == PACK_OK && settings &&
+        (r->is_kept || pack_advise_min_gain(&job->params) * settings->rate > best.outcome.rate)) {
         take_settings(settings, r, found);
-    double saved = r->rate > 0 && r->advised_rate > r->rate
-                       ? r->epoch_s * (1 - r->rate / r->advised_rate)
-                       : 0;
+        rate = fmax(rate, settings->later_rate);
+    }
+    double saved = r->rate > 0 && rate > r->rate ? r->epoch_s * (1 - r->rate / rate) : 0;
     price_layout(params, found, saved);
     free(result);
     return status;

@@ -19,7 +19,7 @@ count_of(const struct pack_audit_result *r, size_t file, enum pack_finding_sever
     return n;
 }
 
-/* "2 hazards, 1 cost", "nothing found" */
+/* "2 hazards, 1 cost", "nothing found"; why a file could not be looked at is told beside it. */
 static void
 put_verdict(struct page *page, const struct pack_audit_result *result, size_t file)
 {
@@ -31,6 +31,11 @@ put_verdict(struct page *page, const struct pack_audit_result *result, size_t fi
     const struct pack_audit_file *f = &result->files[file];
     char name[PACK_NAME_TEXT_MAX], size[PACK_BYTES_TEXT_MAX];
     const char *gap = "";
+    if (f->status != PACK_OK && f->status != PACK_ERR_INTERRUPTED) {
+        if (result->n_files > 1)
+            LINE(page, "%s: could not be looked at\n", pack_name_text(f->path, name));
+        return;
+    }
     LINE(page, "%s: ", pack_name_text(f->path, name));
     if (f->status != PACK_OK) {
         LINE(page, "%s\n", f->failure.text);
@@ -228,8 +233,8 @@ put_fixed(struct page *page, const struct pack_audit_report *report)
     char name[PACK_NAME_TEXT_MAX], size[PACK_BYTES_TEXT_MAX], before[PACK_BYTES_TEXT_MAX];
     LINE(page, "\n");
     if (!a->is_written) {
-        LINE(page, "%s: not written, as nothing was found that another layout or other\n"
-                   "      filters mend\n",
+        LINE(page, "%s: not written, as nothing was found for which another layout or\n"
+                   "      other filters are worth a rewrite\n",
              pack_name_text(report->output, name));
         return;
     }

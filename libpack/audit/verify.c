@@ -201,6 +201,7 @@ static void
 mend_set(struct pack_verify_set *set)
 {
     set->path[sizeof set->path - 1] = set->failure[sizeof set->failure - 1] = '\0';
+    pack_h5_guard_mend_bool(&set->is_missing);
     pack_h5_guard_mend_bool(&set->is_done);
     pack_h5_guard_mend_bool(&set->is_external);
     pack_h5_guard_mend_bool(&set->is_by_hdf5);
@@ -302,8 +303,8 @@ pack_verify(const struct pack_verify_params *params, struct pack_verify_result *
     if (stat(params->file, &st) != 0)
         return pack_fail_errno(err, errno, "cannot open '%s'", params->file);
     if (!S_ISREG(st.st_mode))
-        return pack_fail(err, PACK_ERR_IO, "cannot open '%s': not a regular file",
-                         params->file);
+        return pack_fail(err, PACK_ERR_IO, "cannot open '%s': %s", params->file,
+                         S_ISDIR(st.st_mode) ? "it is a folder" : "not a regular file");
     struct pack_verify_params p = *params;
     struct pack_cut_file cut;
     if (pack_cut_file_open(params->file, &cut)) {
@@ -316,6 +317,9 @@ pack_verify(const struct pack_verify_params *params, struct pack_verify_result *
         status = pack_verify_settle(&made, err);
     rename_cut(&cut, params->file, &made);
     pack_cut_file_close(&cut);
+    if (status == PACK_OK && made.n_sets == 1 && made.sets[0].is_missing)
+        status = pack_fail(err, PACK_ERR_NOT_FOUND, "'%.200s': %s", params->file,
+                           made.sets[0].failure);
     if (status != PACK_OK) {
         pack_verify_done(&made);
         return status;

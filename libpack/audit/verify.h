@@ -67,6 +67,7 @@ struct pack_verify_set {
     char path[PACK_FACTS_PATH_MAX];
     enum pack_layout layout;
     struct pack_shape extent, chunk; /* chunk: rank 0 unless chunked */
+    bool is_missing;   /* asked for, and no dataset of the file */
     bool is_done;      /* looked at to the end; else `failure` says why not */
     bool is_external;  /* other files hold it */
     bool is_by_hdf5;   /* read through HDF5, chunk by chunk */
@@ -96,8 +97,9 @@ struct pack_verify_result {
 /*
  * Reads the file in child processes: where HDF5 or a filter crashes on one dataset, that is
  * its failure, and the others are read by another child. PACK_OK also where all of it is bad.
- * PACK_ERR_NOT_FOUND and PACK_ERR_IO for what is no file that may be read, PACK_ERR_MEMORY,
- * PACK_ERR_INTERRUPTED. *result is for pack_verify_done() after PACK_OK.
+ * PACK_ERR_NOT_FOUND and PACK_ERR_IO for what is no file that may be read, or does not have
+ * the dataset; PACK_ERR_MEMORY, PACK_ERR_INTERRUPTED. *result is for pack_verify_done() after
+ * PACK_OK.
  */
 enum pack_status pack_verify(const struct pack_verify_params *params,
                              struct pack_verify_result *result, struct pack_error *err);

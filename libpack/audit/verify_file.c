@@ -243,6 +243,8 @@ visit(void *context, const char *path, struct pack_error *err)
     enum pack_status found = PACK_OK;
     if (status == PACK_OK) {
         found = pack_facts_read(run->h5, path, facts, &why);
+        set.is_missing = run->params->dataset &&
+                         (found == PACK_ERR_NOT_FOUND || found == PACK_ERR_ARGUMENT);
         if (found == PACK_OK) {
             snprintf(facts->path, sizeof facts->path, "%s", set.path);
             describe(&set, facts);

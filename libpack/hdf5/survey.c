@@ -28,6 +28,7 @@ enum record {
     RECORD_SHARED,
     RECORD_MEANT,
     RECORD_DESCRIBED,
+    RECORD_NOT_MEANT,
     RECORD_END
 };
 
@@ -290,6 +291,19 @@ look_at_link(void *context, const char *dataset, struct pack_error *err)
     return send_record(l, RECORD_DATASET, d, sizeof *d, err);
 }
 
+/* Why what is asked about is no dataset of the file. */
+static enum pack_status
+note_not_meant(struct looking *l, struct pack_error *err)
+{
+    char text[PACK_SURVEY_TEXT_MAX];
+    struct pack_error why;
+    if (!l->wanted || l->is_met ||
+        pack_facts_read(l->file, l->wanted, &l->dataset.facts, &why) == PACK_OK)
+        return PACK_OK;
+    snprintf(text, sizeof text, "%.*s", PACK_SURVEY_TEXT_MAX - 1, why.text);
+    return send_record(l, RECORD_NOT_MEANT, text, sizeof text, err);
+}
+
 static enum pack_status
 look_at_all(struct looking *l, struct pack_error *err)
 {
@@ -311,6 +325,8 @@ look_at_all(struct looking *l, struct pack_error *err)
         if (status == PACK_OK)
             status = note_meant(l, l->wanted, err);
     }
+    if (status == PACK_OK)
+        status = note_not_meant(l, err);
     pack_h5_guard_note(l->guard, "counting what describes its data");
     const uint64_t described[2] = { pack_h5_metadata_bytes(l->file),
                                     pack_h5_page_bytes(l->file) };
@@ -384,6 +400,10 @@ take_record(struct pack_survey *s, const struct head *head, const unsigned char 
     if (head->kind == RECORD_MEANT && head->size == sizeof s->meant) {
         memcpy(s->meant, data, head->size);
         s->meant[sizeof s->meant - 1] = '\0';
+    }
+    if (head->kind == RECORD_NOT_MEANT && head->size == sizeof s->not_meant) {
+        memcpy(s->not_meant, data, head->size);
+        s->not_meant[sizeof s->not_meant - 1] = '\0';
     }
     if (head->kind == RECORD_END)
         s->is_complete = true;

@@ -60,6 +60,7 @@ struct pack_survey {
     struct pack_survey_dataset *datasets;
     size_t n_datasets;
     char meant[PACK_FACTS_PATH_MAX]; /* by which the one that was asked about is met; "": it is not */
+    char not_meant[PACK_SURVEY_TEXT_MAX]; /* why it is none of the file; "": not known */
     struct pack_survey_alike *alike; /* all of which there are two, the most first */
     size_t n_alike;
     struct pack_survey_shared shared; /* looked for in the first 2^20 runs of chunks */

@@ -103,7 +103,7 @@ def test_facts_are_those_of_the_extension():
         assert facts[ours] == want, (ours, facts[ours], want)
     whole = h5pack.facts(path)
     assert {one["path"] for one in whole["datasets"]} >= {"images", "labels", "class_names"}
-    raises(h5pack.JobError, lambda: h5pack.facts(path, "imgs"), "no dataset '/imgs'", path)
+    raises(h5pack.JobError, lambda: h5pack.facts(path, "imgs"), "no dataset 'imgs'", path)
     assert h5pack.facts(path, b"images") == h5pack.facts(path, "/images")
     raises(ValueError, lambda: h5pack.facts(path, 3), "3 is no path of a dataset")
     raises(h5pack.JobError, lambda: h5pack.facts("nowhere.h5"), "nowhere.h5", "No such file")
@@ -132,8 +132,10 @@ def test_facts_are_of_the_dataset_that_a_path_leads_to(tmp_path):
     assert h5pack.facts(path, "a:/x") == listed["a:/x"]
     assert h5pack.facts(tmp_path / "far:.h5", "far")["extent"] == [10, 4]
     assert h5pack.facts(tmp_path / "far:.h5", "own")["extent"] == [5]
-    for name in ("g", "/", "", "nowhere", "none", "g/y", "G/x", "x"):
-        raises(h5pack.JobError, lambda: h5pack.facts(path, name), "no dataset '/", path)
+    for name, says in (("g", "'g' is a group"), ("/", "'/' is a group"), ("", "'/' is a group"),
+                       ("nowhere", "'nowhere' is a link to '/none'"), ("none", "no dataset 'none'"),
+                       ("g/y", "no dataset 'g/y'"), ("G/x", "no dataset 'G/x'"), ("x", "no dataset 'x'")):
+        raises(h5pack.JobError, lambda: h5pack.facts(path, name), says, path)
 
 
 def test_what_is_no_path_is_said(tmp_path):
