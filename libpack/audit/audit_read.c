@@ -99,8 +99,8 @@ compare_versions(const struct pack_advise_job *job, const struct pack_advise_out
     return status;
 }
 
-/* Seconds that another layout, or cache, saves are the price of the worst that is told of what it mends, and
- * of that alone, so that prices add up. */
+/* Seconds that another layout, or cache, saves are the price of the worst that is told of what
+ * it mends, and of that alone, so that prices add up. */
 static void
 price_layout(const struct pack_audit_params *params, struct pack_audit_found *found,
              double saved)
