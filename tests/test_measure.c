@@ -29,6 +29,7 @@
 #include "tests/made_time.h"
 #include "tests/tap.h"
 #include "tests/thresholds.h"
+#include "tests/thresholds.h"
 
 enum { N = 300, SIDE = 24, SAMPLE = SIDE * SIDE };
 static char source[512];
@@ -165,6 +166,26 @@ copy_large(void)
     return good;
 }
 
+/* What is read past the page cache, and out of it, to tell how fast that is. */
+static bool
+measure_devices(void)
+{
+    enum { BYTES = 64 << 20 };
+    char path[64];
+    struct pack_profile profile;
+    const struct pack_page_reads reads = { 1 << 20, 8 << 20, 2 };
+    snprintf(path, sizeof path, "test_measure_%d.data", (int)getpid());
+    pack_profile_named("hdd", &profile, NULL);
+    FILE *f = fopen(path, "w");
+    bool good = f && fseek(f, BYTES - 1, SEEK_SET) == 0 && fputc(1, f) == 1;
+    good = f && fclose(f) == 0 && good;
+    enum pack_status status = pack_measure_storage(path, &profile);
+    good = good && (status == PACK_OK || status == PACK_ERR_UNSUPPORTED) &&
+           pack_measure_pages(path, path, &reads) > 0;
+    unlink(path);
+    return good;
+}
+
 /* Before all else, as this process' thresholds have to be as they were. */
 static void
 test_scratch_is_apart(void)
@@ -178,6 +199,7 @@ test_scratch_is_apart(void)
     if (maker == 0)
         _exit(pack_probe_create(source, &layout, fill_large, NULL, NULL) == PACK_OK ? 0 : 1);
     ok(maker > 0 && waitpid(maker, &how, 0) == maker && how == 0, "large chunks are made");
+    keeps_thresholds(measure_devices, 1 << 20, "measuring storage and pages");
     keeps_thresholds(copy_large, LARGE_BYTES * 2 / 3, "a copy");
 }
 

@@ -9,6 +9,7 @@
 
 #include "libpack/advise/advise_parts.h"
 #include "libpack/base/clock.h"
+#include "libpack/base/large.h"
 #include "libpack/bench/bench_advice_parts.h"
 #include "libpack/bench/measure_parts.h"
 
@@ -150,7 +151,7 @@ cut_pattern(struct timing *t, const struct pack_advise_engine *e, struct pack_er
         2 * n >= (double)e->forecast.epoch_samples)
         return PACK_OK;
     pattern->n_subset = (uint64_t)n + 1;
-    pattern->subset = t->part = malloc(pattern->n_subset * sizeof *t->part);
+    pattern->subset = t->part = pack_apart_alloc(pattern->n_subset, sizeof *t->part);
     if (!t->part)
         return pack_fail_memory(err, "measurements");
     for (uint64_t i = 0; i < pattern->n_subset; i++)
@@ -202,7 +203,7 @@ time_both(struct timing *t, const struct measure_file *file,
         status = take_long(t, now, r, e, &done, err);
     if (status == PACK_OK && !done)
         status = take_first(t, now, r, e, err);
-    free(t->part);
+    pack_apart_free(t->part);
     free(r);
     return status;
 }

@@ -17,6 +17,7 @@
 
 #include "libpack/base/pool.h"
 #include "libpack/base/clock.h"
+#include "libpack/base/large.h"
 #include "libpack/base/rng.h"
 #include "libpack/base/sort.h"
 
@@ -110,12 +111,15 @@ pack_measure_storage(const char *file, struct pack_profile *profile)
     enum pack_status status = PACK_ERR_IO;
     if (s.fd < 0)
         return errno == EINVAL ? PACK_ERR_UNSUPPORTED : PACK_ERR_IO;
+    unsigned char *room = pack_apart_alloc(1, (size_t)DEPTH * LARGE + SMALL);
     if (fstat(s.fd, &info) != 0)
         goto out;
     s.bytes = (uint64_t)info.st_size;
     status = s.bytes < least_bytes ? PACK_ERR_UNSUPPORTED : PACK_OK;
-    if (status == PACK_OK && posix_memalign(&s.buffer, SMALL, (size_t)DEPTH * LARGE) != 0)
+    if (status == PACK_OK && !room)
         status = PACK_ERR_MEMORY;
+    if (room) /* what past the page cache is read begins with a page */
+        s.buffer = room + (SMALL - (uintptr_t)room % SMALL);
     if (status == PACK_OK)
         status = phase(&s, SMALL, 1, &small);
     if (status == PACK_OK)
@@ -132,7 +136,7 @@ pack_measure_storage(const char *file, struct pack_profile *profile)
     profile->max_bytes_per_s = fmax(many_large.reads_per_s * LARGE, stream);
     profile->max_reads_per_s = fmax(many_small.reads_per_s, small.reads_per_s);
 out:
-    free(s.buffer);
+    pack_apart_free(room);
     close(s.fd);
     return status;
 }
@@ -230,7 +234,7 @@ give_memory(struct pairs *pairs, size_t n)
 {
     size_t bytes = pairs->size * pairs->n_places;
     for (size_t i = 0; i < n; i++) {
-        pairs[i].to = malloc(bytes);
+        pairs[i].to = pack_apart_alloc(1, bytes);
         if (!pairs[i].to)
             return false;
         memset(pairs[i].to, 1, bytes);
@@ -243,7 +247,7 @@ static double
 median_of(struct pairs *pairs, size_t n_readers)
 {
     static const size_t most = (size_t)READERS_MAX * PAIRS_MAX;
-    double *all = malloc(most * sizeof *all), ratio = 1;
+    double *all = pack_apart_alloc(most, sizeof *all), ratio = 1;
     size_t n = 0, least = PAIRS_MAX;
     for (size_t i = 0; all && i < n_readers; i++) {
         memcpy(all + n, pairs[i].ratio, pairs[i].n * sizeof *all);
@@ -252,7 +256,7 @@ median_of(struct pairs *pairs, size_t n_readers)
     }
     if (all && least >= PAIRS_MIN)
         ratio = pack_sort_median(all, n);
-    free(all);
+    pack_apart_free(all);
     return ratio;
 }
 
@@ -271,7 +275,7 @@ pack_measure_pages(const char *file, const char *copy, const struct pack_page_re
     int fd = open(file, O_RDONLY | O_CLOEXEC), copy_fd = open(copy, O_RDONLY | O_CLOEXEC);
     /* the same span of both: of a small file the processor's caches hold more */
     uint64_t end = common_bytes(fd, copy_fd);
-    struct pairs *pairs = calloc(n, sizeof *pairs);
+    struct pairs *pairs = pack_apart_alloc(n, sizeof *pairs);
     for (size_t i = 0; pairs && i < n; i++)
         pairs[i] = (struct pairs){ .fd = fd,
                                    .copy_fd = copy_fd,
@@ -293,7 +297,7 @@ pack_measure_pages(const char *file, const char *copy, const struct pack_page_re
     if (copy_fd >= 0)
         close(copy_fd);
     for (size_t i = 0; pairs && i < n; i++)
-        free(pairs[i].to);
-    free(pairs);
+        pack_apart_free(pairs[i].to);
+    pack_apart_free(pairs);
     return ratio;
 }
