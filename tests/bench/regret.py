@@ -38,6 +38,7 @@ EPOCHS, RUN_SECONDS = 30, float(os.environ.get('REGRET_RUN', 2))
 # Workers begin together, and what they are at when a run ends is not counted: of few batches
 # each the rate comes out too low.
 BATCHES, RUN_SECONDS_MAX = 24, max(20, RUN_SECONDS)
+WHOLE_SECONDS = 8
 SPANS = {}  # of readings whose runs are to be longer, in seconds
 ZSTD = 32015
 libc = ctypes.CDLL(None)
@@ -282,6 +283,17 @@ def run(what, is_long=True):
     return {'rate': rate(epochs), 'later': rate(later), 'whole': whole}
 
 
+def lengthen(*whats):
+    """Runs last for all their epochs where that takes no longer than WHOLE_SECONDS: a cache that
+    fills for a while is part of a training, and later epochs alone know nothing of it."""
+    before = dict(SPANS)
+    for args, _ in whats:
+        SPANS[tuple(args)] = WHOLE_SECONDS
+    if not all(run(what)['whole'] for what in whats):
+        SPANS.clear()
+        SPANS.update(before)
+
+
 def interval(ratios):
     """Of the median, 95 %, by order statistics."""
     ratios, n = sorted(ratios), len(ratios)
@@ -439,6 +451,7 @@ def try_freely(case):
     result['reach'] = result['gain'] / result['grid']
     if result['reach'] < 1 and fastest is not advised:
         # the best of many short looks is partly luck: it has to win in turns as well
+        lengthen(fastest, advised)
         ratios, _, _ = pairs(fastest, advised, PAIRS)
         result['reach'] = float(np.median(ratios))
     for name in 'chosen', 'grid-1', 'grid-16':
