@@ -349,6 +349,12 @@ data_beyond_end(const struct look *l, struct pack_finding *out)
     return true;
 }
 
+static const char *
+missing_reads_as(const struct look *l)
+{
+    return l->f->fill_is_zero ? "zeros" : "the fill value";
+}
+
 static bool
 missing_sources(const struct look *l, struct pack_finding *out)
 {
@@ -361,18 +367,18 @@ missing_sources(const struct look *l, struct pack_finding *out)
         (unsigned long long)l->d->n_missing_sources,
         pack_counted(l->d->n_sources, "source is", "sources are").text,
         pack_name_text(l->d->missing_source, name),
-        l->f->fill_is_zero ? "zeros" : "the fill value");
+        missing_reads_as(l));
     return true;
 }
 
 static bool
 missing_chunks(const struct look *l, struct pack_finding *out)
 {
-    const char *reads_as = l->f->fill_is_zero ? "zeros" : "the fill value";
     if (l->f->layout == PACK_LAYOUT_CONTIGUOUS && pack_facts_is_unwritten(l->f) &&
         l->f->n_elements > 0 && pack_threshold(l->t, 508, "chunks") <= 1) {
         out->value = 1;
-        SAY(out->evidence, "nothing was ever written: all of it reads as %s", reads_as);
+        SAY(out->evidence, "nothing was ever written: all of it reads as %s",
+            missing_reads_as(l));
         return true;
     }
     if (!l->d->has_stats || l->d->stats.n_missing == 0 ||
@@ -381,7 +387,8 @@ missing_chunks(const struct look *l, struct pack_finding *out)
     out->value = (double)l->d->stats.n_missing;
     SAY(out->evidence, "%llu of %s never written: what they hold reads as %s",
         (unsigned long long)l->d->stats.n_missing,
-        pack_counted(l->f->n_chunks_total, "chunk was", "chunks were").text, reads_as);
+        pack_counted(l->f->n_chunks_total, "chunk was", "chunks were").text,
+        missing_reads_as(l));
     return true;
 }
 
